@@ -187,26 +187,19 @@ static bool dxk_meet(struct dxk_tour *w, struct dxk_member *m, struct dxk_more *
 	return true;
 }
 
-/* Meet the next one of an owner, unless the pass has met it. Return: as dxk_meet(). */
-static bool dxk_meet_nth(struct dxk_tour *w, u32 *n, struct dxk_member *m,
-			 struct dxk_more *more)
+/* Meet one of an owner, if it is one of those that may be doubted. Return: as dxk_meet(). */
+static bool dxk_meet_if(struct dxk_tour *w, struct dxk_member *m, struct dxk_more *more)
 {
-	u32 nth = (*n)++;
-
-	if (nth < w->c->nth || !(m || more)) {
-		dxk_look(w);
-		return true;
-	}
-	if (!dxk_meet(w, m, more))
-		return false;
-	w->c->nth = *n;
+	if (m || more)
+		return dxk_meet(w, m, more);
+	dxk_look(w);
 	return true;
 }
 
 /* Meet sleepers that execute requests of an owner, and its waiting ones. Return: all of them? */
 static bool dxk_tour_owner(struct dxk_tour *w, struct dxk_owner *owner)
 {
-	u32 looks = DXK_CIRCLE_LOOKS, n = 0;
+	u32 looks = DXK_CIRCLE_LOOKS;
 	struct dxk_member *m;
 	struct dxk_more *more;
 
@@ -216,7 +209,7 @@ static bool dxk_tour_owner(struct dxk_tour *w, struct dxk_owner *owner)
 	list_for_each_entry(m, &owner->stuck, stuck_link) {
 		if (!looks--)
 			break;
-		if (!dxk_meet_nth(w, &n, m->timed ? NULL : m, NULL))
+		if (!dxk_meet_if(w, m->timed ? NULL : m, NULL))
 			return false;
 	}
 	looks = DXK_CIRCLE_LOOKS;
@@ -225,25 +218,29 @@ static bool dxk_tour_owner(struct dxk_tour *w, struct dxk_owner *owner)
 
 		if (!looks--)
 			break;
-		if (!dxk_meet_nth(w, &n, may_be ? NULL : dxk_caller_of(more),
-				  may_be ? more : NULL))
+		if (!dxk_meet_if(w, may_be ? NULL : dxk_caller_of(more), may_be ? more : NULL))
 			return false;
 	}
 	return true;
 }
 
+/*
+ * The chain, and what an owner has, may change between two holds. So a hold skips the owners that
+ * the pass is through with, wherever they stand, and begins anew with the one that it was at: who
+ * was met there before costs one look, and enough looks are left for the next one.
+ */
 static bool dxk_tour_bucket(struct dxk_tour *w)
 {
 	struct dxk_circles *c = w->c;
+	u32 pass = c->round | (w->links ? DXK_DOUBT_TOLD : 0);
 	struct dxk_owner *owner;
-	u32 n = 0;
 
 	/* Most buckets are empty: eight in a row count as one look. */
 	if (c->bucket % 8 == 0)
 		dxk_look(w);
 	hlist_for_each_entry(owner, &w->e->owners.bucket[c->bucket], hash) {
 		/* On average a chain is short: what is behind its beginning is not far. */
-		if (n++ < c->chain)
+		if (owner->toured == pass)
 			continue;
 		/* What an owner has costs a look each even if none of it is met. */
 		if (w->left <= 2 * DXK_CIRCLE_LOOKS)
@@ -251,8 +248,7 @@ static bool dxk_tour_bucket(struct dxk_tour *w)
 		dxk_look(w);
 		if (!dxk_tour_owner(w, owner))
 			return false;
-		c->chain = n;
-		c->nth = 0;
+		owner->toured = pass;
 	}
 	return true;
 }
@@ -267,8 +263,6 @@ static bool dxk_tour(struct dxk_tour *w)
 		if (w->left <= 2 * DXK_CIRCLE_LOOKS || !dxk_tour_bucket(w))
 			return false;
 		c->bucket++;
-		c->chain = 0;
-		c->nth = 0;
 	}
 	c->bucket = 0;
 	return true;

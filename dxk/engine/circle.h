@@ -69,10 +69,6 @@ struct dxk_circles {
 	u32 before;
 	/** @bucket: where the pass is: the bucket in the hash of owners */
 	u32 bucket;
-	/** @chain: the owner in that bucket */
-	u32 chain;
-	/** @nth: the position within that owner */
-	u32 nth;
 	/** @nr: number of the circle, from 1 on, if there is one to be reported */
 	u64 nr;
 };

@@ -138,6 +138,8 @@ struct dxk_owner {
 	u64 doom;
 	/** @rounds: how often all of them were cancelled, see purge.h */
 	u32 rounds;
+	/** @toured: the last pass that was through with it, see circle.h */
+	u32 toured;
 };
 
 /**

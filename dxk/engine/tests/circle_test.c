@@ -365,6 +365,8 @@ static void circle_earlier(struct kunit *test)
 	EXPECT_IS(dxk_circles_look(ps->e, &c), DXK_CIRCLES_AGAIN);
 	EXPECT_IS(c.pass, 0);
 	/* and they do so without 0 */
+	rqe->owner->toured = 0;
+	list_first_entry(&keyed_worker(ps, 0)->busy, struct dxk_rqe, link)->owner->toured = 0;
 	c.round = DXK_DOUBT_TOLD - 1;
 	c.tries = 1;
 	EXPECT_IS(dxk_circles_look(ps->e, &c), DXK_CIRCLES_FOUND);
@@ -715,7 +717,7 @@ static struct dxk_rqe *joins(struct puppets *ps, u64 owner, u64 other)
 	return rqe;
 }
 
-/* Y-2: what ends between two holds of a pass hides from it what it would meet next: no circle */
+/* Y-2: what ends between two holds of a pass is no link for those that it meets next: no circle */
 static void circle_hidden(struct kunit *test)
 {
 	struct puppets *ps = start(test, 2);
@@ -740,8 +742,8 @@ static void circle_hidden(struct kunit *test)
 	/* a pass has met all, and the first hold of the next one has met the first */
 	for (i = 1; i < 4; i++)
 		rqe[i]->more->doubt = 1;
+	rqe[0]->more->doubt = c.round;
 	c.bucket = bucket_of(ps, owner[0]);
-	c.nth = 1;
 	/* which ends then */
 	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
 	EXPECT(puppet_work(ps, keyed_worker(ps, 1)) == rqe[0]);
@@ -758,6 +760,50 @@ static u64 in_bucket(struct puppets *ps, u32 bucket, u64 cookie)
 	while (bucket_of(ps, cookie) != bucket)
 		cookie++;
 	return cookie;
+}
+
+/* Y-1: nor does it hide from it who stands behind: the last round finds the circle */
+static void circle_not_hidden(struct kunit *test)
+{
+	struct dxk_circles c = { .round = 1, .pass = 1, .met = 1 };
+	struct dxk_wait wait = { .wait = DXK_WAIT_JOIN };
+	struct puppets *ps = start(test, 2);
+	struct dxk_member *m = keyed_worker(ps, 0), *other = keyed_worker(ps, 1);
+	struct dxk_rqe *first, *last;
+	u64 owner[MANY], beside;
+	u32 i, workers;
+
+	owner[0] = in_bucket(ps, 0, 1);
+	for (i = 1, beside = 1; i <= MANY; beside++) {
+		if (!bucket_of(ps, beside))
+			continue;
+		if (i < MANY)
+			owner[i] = beside;
+		i++;
+	}
+	beside--;
+	puppet_post(ps, beside, 0, 0);
+	puppet_work(ps, other);
+	first = joins(ps, owner[0], beside);
+	puppet_post(ps, owner[MANY - 1], 0, PXR_REJOIN);
+	last = puppet_work(ps, m);
+	for (i = MANY - 1; i--;)
+		joins(ps, owner[i], owner[i + 1]);
+	wait.owner = owner[0];
+	EXPECT_IS(dxk_wait_set(m, last, &wait), 0);
+	puppet_end(ps, m, 0, 0);
+	/* the first hold of the first pass has met the first one, which ends then */
+	first->more->doubt = c.round;
+	puppet_end(ps, other, 0, 0);
+	EXPECT(puppet_work(ps, other) == first);
+	puppet_end(ps, other, 0, 0);
+	EXPECT_IS(dxk_circles_look(ps->e, &c), DXK_CIRCLES_FOUND);
+	EXPECT_IS(told(ps, &c, &workers), MANY);
+	EXPECT_IS(workers, 0);
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
+	EXPECT(puppet_work(ps, m) == last);
+	puppet_end(ps, m, 0, 0);
+	keyed_end(ps);
 }
 
 /* So many requests of an owner wait for a time. */
@@ -924,6 +970,7 @@ static struct kunit_case circle_cases[] = {
 	KUNIT_CASE(circle_enters_result),
 	KUNIT_CASE(circle_given_back),
 	KUNIT_CASE(circle_hidden),
+	KUNIT_CASE(circle_not_hidden),
 	KUNIT_CASE(circle_bounded),
 	KUNIT_CASE(circle_bounded_at_end),
 	KUNIT_CASE(circle_reported),
