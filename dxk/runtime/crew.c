@@ -109,14 +109,19 @@ static void dxk_join_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wak
 static int dxk_join(struct dxk_thread *t, struct dxk_slot *slot,
 		    enum dxk_member_kind kind)
 {
+	struct dxk_control *monitor = &dxk_member_ctx(&t->m)->control[DXK_MONITOR];
 	struct dxk_join_op j = { .l.m = &t->m, .slot = slot, .kind = kind };
 
-	if (IS_ERR(slot))
+	if (IS_ERR(slot)) {
+		/* Its id was taken for a moment, and may be one of those that stay by now. */
+		if (slot == ERR_PTR(-ENOMEM))
+			dxk_control_kick(monitor);
 		return PTR_ERR(slot);
+	}
 	t->m.spare = kind == DXK_MEMBER_SPARE;
 	dxk_perform(t->m.engine, &j.l.op, dxk_join_run);
 	if (j.err && slot && dxk_slot_give_back(slot))
-		dxk_control_kick(&dxk_member_ctx(&t->m)->control[DXK_MONITOR]);
+		dxk_control_kick(monitor);
 	return j.err;
 }
 
