@@ -1423,7 +1423,8 @@ enum dxk_key_what {
  * EBUSY: the request is already between the marks (its other operations on its key get this error,
  * too); or another request is executed within it. UNBLOCK: EPERM: it is not between the marks.
  * UNBLOCK sleeps until the request has its key again, if it had the key, before all that are Held;
- * ECANCELED: it is to end, and continues without its key. The end of the turn also ends the marks.
+ * ECANCELED: it is to end, and continues without its key; EDEADLK: as of ENTER, with which it comes
+ * back to its key later. The end of the turn also ends the marks.
  *
  * HOLD belongs to the descriptor's space, and ends with the space, with RELEASE, and with Stop.
  * It is not counted: one RELEASE ends all. It is one of dxk_policy.max_waiting: ENOSPC; EDQUOT:
