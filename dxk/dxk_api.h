@@ -8,6 +8,8 @@
 #define _DXK_API_H
 
 #include <linux/atomic.h>
+#include <linux/bvec.h>
+#include <linux/fs.h>
 #include <linux/kobject.h>
 #include <linux/types.h>
 #include <linux/uidgid.h>
@@ -18,7 +20,6 @@ struct cpumask;
 struct dxk_ctx;
 struct dxk_member;
 struct dxk_session;
-struct file;
 struct module;
 
 /**
@@ -114,6 +115,27 @@ __printf(2, 3)
 void dxk_log(const struct dxk_call *call, const char *fmt, ...);
 struct file *dxk_handle_file(struct dxk_call *call, u64 id);
 ssize_t dxk_file_read(struct file *file, void *buf, size_t size, loff_t *pos);
+
+/**
+ * struct dxk_async_read - a read of a file that the executor does not wait for
+ * @done: called when it has ended, once, with the number of bytes, 0 at the end of the file, or an
+ *	error of the file system; or with -ERESTARTSYS: it did not begin, because SIGKILL came
+ *	while the system was suspended. In any context but NMI; interrupts may be off. It may
+ *	call dxk_waker_fire() and dxk_waker_put()
+ *
+ * The caller sets @done, and may use the struct again after its call, see dxk_file_read_async().
+ */
+struct dxk_async_read {
+	void (*done)(struct dxk_async_read *read, long result);
+
+	/* private: dxk's */
+	struct kiocb iocb;
+	struct bio_vec bvec;
+	bool local;
+};
+
+void dxk_file_read_async(struct dxk_async_read *read, struct file *file, void *buf, size_t size,
+			 loff_t pos);
 
 /**
  * struct dxk_request - a request to post from the kernel

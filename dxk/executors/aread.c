@@ -7,14 +7,11 @@
  * If the request is cancelled meanwhile, it ends, and the memory that the I/O still uses is freed
  * when the I/O has ended, too: both have a reference to the waker, whose release frees it.
  */
-#include <linux/bvec.h>
-#include <linux/cred.h>
 #include <linux/err.h>
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
-#include <linux/uio.h>
 
 #include "executors.h"
 
@@ -25,14 +22,12 @@
  * struct aread_job - one reading
  */
 struct aread_job {
-	/** @iocb: the I/O */
-	struct kiocb iocb;
+	/** @read: the I/O */
+	struct dxk_async_read read;
 	/** @file: referenced */
 	struct file *file;
 	/** @page: where the bytes go */
 	struct page *page;
-	/** @bvec: it */
-	struct bio_vec bvec;
 	/** @waker: the reference of the I/O */
 	struct dxk_waker *waker;
 	/** @result: of the I/O: bytes, or a negative errno; written before the waker is fired */
@@ -50,9 +45,9 @@ static void aread_free(void *data)
 }
 
 /* Any context */
-static void aread_done(struct kiocb *iocb, long result)
+static void aread_done(struct dxk_async_read *read, long result)
 {
-	struct aread_job *job = container_of(iocb, struct aread_job, iocb);
+	struct aread_job *job = container_of(read, struct aread_job, read);
 	struct dxk_waker *waker = job->waker;
 
 	job->result = result;
@@ -72,16 +67,14 @@ static struct aread_job *aread_make(struct dxk_call *call)
 		return NULL;
 	}
 	job->file = get_file(call->file);
+	job->read.done = aread_done;
 	return job;
 }
 
 static s32 aread_begin(struct dxk_call *call)
 {
 	struct dxk_wait wait = { .wait = DXK_WAIT_FILE };
-	const struct cred *own;
 	struct aread_job *job;
-	struct iov_iter iter;
-	ssize_t len;
 	s32 err;
 
 	if (!call->file)
@@ -103,25 +96,15 @@ static s32 aread_begin(struct dxk_call *call)
 		return err;
 	}
 
-	bvec_set_page(&job->bvec, job->page, call->result_room, 0);
-	iov_iter_bvec(&iter, READ, &job->bvec, 1, call->result_room);
-	init_sync_kiocb(&job->iocb, job->file);
-	job->iocb.ki_pos = call->param;
-	job->iocb.ki_complete = aread_done;
-
-	/* It begins when this turn is over; what is fired before that ends it at once. */
+	/* The wait begins when this turn is over; what is fired before that ends it at once. */
 	wait.state = (uintptr_t)job;
 	err = dxk_call_wait(call, &wait);
 	if (err) {
 		dxk_waker_put(job->waker);
 		return err;
 	}
-	/* With the rights of who has opened it, as that one would read it. */
-	own = override_creds(job->file->f_cred);
-	len = vfs_iocb_iter_read(job->file, &job->iocb, &iter);
-	revert_creds(own);
-	if (len != -EIOCBQUEUED)
-		aread_done(&job->iocb, len);
+	dxk_file_read_async(&job->read, job->file, page_address(job->page), call->result_room,
+			    call->param);
 	return 0;
 }
 
@@ -131,7 +114,8 @@ static s32 aread_begin(struct dxk_call *call)
  *	result how much to read, up to a page
  *
  * The file decides whether the worker waits after all: a disk's does not if it was opened with
- * O_DIRECT, and then wants what is asked for to begin and end with a sector.
+ * O_DIRECT, and then wants what is asked for to begin and end with a sector. While the system is
+ * suspended it waits, too.
  *
  * Return: 0, with the bytes as the result, fewer at the file's end; -ECANCELED, -EBADF,
  * -EINVAL, -ENOMEM, -EOPNOTSUPP: a pipe, or the policy's max_waiting is 0; or what the file says.

@@ -328,6 +328,28 @@ static s32 read_once(struct dxk_job *job, struct dxk_call *call)
 	return dxk_file_read(call->file, buf, sizeof(buf), &pos);
 }
 
+/* One that does not wait */
+struct reading {
+	struct dxk_async_read read;
+	long result;
+	char buf[8];
+};
+
+static void reading_done(struct dxk_async_read *read, long result)
+{
+	container_of(read, struct reading, read)->result = result;
+}
+
+/* The file is in memory: the read has ended when the call returns. */
+static s32 read_once_async(struct dxk_job *job, struct dxk_call *call)
+{
+	struct reading *r = job->arg;
+
+	r->read.done = reading_done;
+	dxk_file_read_async(&r->read, call->file, r->buf, sizeof(r->buf), 0);
+	return r->result;
+}
+
 static void put(void *file)
 {
 	fput(file);
@@ -338,8 +360,8 @@ static bool came_back(struct dxk_rig *rig)
 	return dxk_rig_poll(rig, 1) == RJR_RETURNED;
 }
 
-/* A worker reads no file while the system is suspended, and a close does not wait for that. */
-static void suspend_holds_readers(struct kunit *test)
+static void suspend_holds(struct kunit *test, s32 (*fn)(struct dxk_job *job, struct dxk_call *call),
+			  struct reading *r)
 {
 	struct file *file = shmem_file_setup("dxk-kunit", 5, 0);
 	struct dxk_rig *rig = test->priv;
@@ -352,10 +374,11 @@ static void suspend_holds_readers(struct kunit *test)
 	start(test, 1);
 	for (i = 0; i < 2; i++) {
 		job = dxk_rig_job(rig);
-		job->fn = read_once;
+		job->fn = fn;
+		job->arg = r;
 		req = dxk_rig_request(job, 1, 0, PXR_REJOIN | PXR_FD);
 		req.file = file;
-		KUNIT_ASSERT_EQ(test, dxk_gate_close(), 0);
+		KUNIT_ASSERT_EQ(test, dxk_gate_close(DXK_GATE_TIME), 0);
 		KUNIT_ASSERT_EQ(test, dxk_post(rig->m[0], &req, 1, 0, NULL), 1);
 		dxk_rig_entered(job);
 		msleep(50);
@@ -371,6 +394,21 @@ static void suspend_holds_readers(struct kunit *test)
 	dxk_ctx_destroy(rig->ctx[--rig->nr_ctx]);
 	KUNIT_EXPECT_TRUE(test, DXK_SOON(file_count(file) == 1));
 	dxk_gate_open();
+}
+
+/* A worker reads no file while the system is suspended, and a close does not wait for that. */
+static void suspend_holds_readers(struct kunit *test)
+{
+	suspend_holds(test, read_once, NULL);
+}
+
+static void suspend_holds_async_readers(struct kunit *test)
+{
+	struct reading *r = kunit_kzalloc(test, sizeof(*r), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, r);
+	suspend_holds(test, read_once_async, r);
+	KUNIT_EXPECT_EQ(test, r->result, -ERESTARTSYS);
 }
 
 /* --- helpers ---------------------------------------------------------------- */
@@ -463,6 +501,7 @@ static struct kunit_case api_cases[] = {
 	KUNIT_CASE(stall_of_kernel_workers),
 	KUNIT_CASE_PARAM(stop_asks_executors, mode_gen_params),
 	KUNIT_CASE(suspend_holds_readers),
+	KUNIT_CASE(suspend_holds_async_readers),
 	KUNIT_CASE(help_keeps_a_stack),
 	{ }
 };

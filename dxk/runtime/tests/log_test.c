@@ -420,7 +420,7 @@ static void log_unpinned(struct kunit *test)
 {
 	struct dxk_log *log = log_make(test);
 
-	KUNIT_ASSERT_EQ(test, dxk_gate_close(), 0);
+	KUNIT_ASSERT_EQ(test, dxk_gate_close(DXK_GATE_TIME), 0);
 	dxk_logfile_work(&log->work.work);
 	KUNIT_EXPECT_TRUE(test, list_empty(&log->gate.link));
 	/* pinned it is called again */
