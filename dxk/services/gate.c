@@ -35,6 +35,14 @@ void dxk_gate_prepare(struct dxk_gate *gate, void (*open)(struct dxk_gate *gate)
 	gate->open = open;
 }
 
+/* Does a disk of this machine answer for the file, and no process or other machine? */
+static bool dxk_file_is_local(const struct file *file)
+{
+	const struct inode *inode = file_inode(file);
+
+	return S_ISBLK(inode->i_mode) || inode->i_sb->s_type->fs_flags & FS_REQUIRES_DEV;
+}
+
 /**
  * dxk_gate_enter - go through, to do something to a file
  * @gate: prepared
@@ -45,7 +53,7 @@ void dxk_gate_prepare(struct dxk_gate *gate, void (*open)(struct dxk_gate *gate)
  */
 bool dxk_gate_enter(struct dxk_gate *gate, const struct file *file)
 {
-	gate->local = file && file_inode(file)->i_sb->s_type->fs_flags & FS_REQUIRES_DEV;
+	gate->local = file && dxk_file_is_local(file);
 	guard(spinlock_irqsave)(&dxk_gate_lock);
 	if (dxk_gate_shut) {
 		if (gate->open)

@@ -129,22 +129,27 @@ static void refuses_with_disks(struct kunit *test)
 	struct inode *inode = kunit_kzalloc(test, sizeof(*inode), GFP_KERNEL);
 	struct file *file = kunit_kzalloc(test, sizeof(*file), GFP_KERNEL);
 	struct dxk_gate gate, other;
+	u32 i;
 
 	KUNIT_ASSERT_TRUE(test, type && sb && inode && file);
 	file->f_inode = inode;
 	inode->i_sb = sb;
 	sb->s_type = type;
-	type->fs_flags = FS_REQUIRES_DEV;
-	dxk_gate_prepare(&gate, NULL);
-	dxk_gate_prepare(&other, NULL);
-	KUNIT_ASSERT_TRUE(test, dxk_gate_enter(&gate, file));
-	KUNIT_EXPECT_EQ(test, dxk_gate_close(HZ / 20), -EBUSY);
-	KUNIT_ASSERT_TRUE(test, dxk_gate_enter(&other, NULL));
-	dxk_gate_leave(&other);
-	dxk_gate_leave(&gate);
-	KUNIT_EXPECT_EQ(test, dxk_gate_close(DXK_GATE_TIME), 0);
-	KUNIT_EXPECT_FALSE(test, dxk_gate_enter(&other, NULL));
-	dxk_gate_open();
+	for (i = 0; i < 2; i++) {
+		/* a file system with a disk; a disk, whose node is in one without */
+		type->fs_flags = i ? 0 : FS_REQUIRES_DEV;
+		inode->i_mode = i ? S_IFBLK : S_IFREG;
+		dxk_gate_prepare(&gate, NULL);
+		dxk_gate_prepare(&other, NULL);
+		KUNIT_ASSERT_TRUE(test, dxk_gate_enter(&gate, file));
+		KUNIT_EXPECT_EQ(test, dxk_gate_close(HZ / 20), -EBUSY);
+		KUNIT_ASSERT_TRUE(test, dxk_gate_enter(&other, NULL));
+		dxk_gate_leave(&other);
+		dxk_gate_leave(&gate);
+		KUNIT_EXPECT_EQ(test, dxk_gate_close(DXK_GATE_TIME), 0);
+		KUNIT_EXPECT_FALSE(test, dxk_gate_enter(&other, NULL));
+		dxk_gate_open();
+	}
 }
 
 static struct kunit_case gate_cases[] = {
