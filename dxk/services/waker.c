@@ -109,16 +109,17 @@ struct dxk_waker *dxk_waker_make(struct dxk_engine *e, struct dxk_files *files,
 }
 
 /*
- * The request has ended, but not what it has begun, such as an I/O, which may never end. It still
- * has the file, and memory: it counts for the user as the file did, otherwise there would be no
- * limit to what a user can leave behind by requests that are cancelled. This is never refused, but
- * the user's next files are.
+ * The request has ended, but not what it has begun, such as an I/O, or the release, which may hang
+ * with the file. Both may never end. They still have the file, and memory: they count for the user
+ * as the file did, otherwise there would be no limit to what a user can leave behind. This is never
+ * refused, but the user's next files are.
  */
 static bool dxk_waker_charge(const struct dxk_waker *w)
 {
 	const struct dxk_payer payer = { .uid = KUIDT_INIT(w->payer), .limit = ULONG_MAX };
 
-	return w->paid && refcount_read(&w->refs) > 1 && !dxk_file_charge(&payer);
+	return w->paid && (w->release || refcount_read(&w->refs) > 1) &&
+	       !dxk_file_charge(&payer);
 }
 
 /**

@@ -6,9 +6,11 @@
  */
 #include "lib/fuse.h"
 #include "lib/log.h"
+#include "runtime/join.h"
 
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -388,6 +390,69 @@ TEST_F(stuck, release_of_aread)
 	rmdir(DISK);
 	kill(self->fs->pid, SIGKILL);
 	close(other);
+}
+
+#define MAX_FILES	20
+
+/* How many more files does dxk hold for the caller? */
+static unsigned int more_files(const struct dxt *t, int fd)
+{
+	struct dxk_post_entry e = dxt_entry(2, DXT_NOP, 0, PXR_FD | PXR_REJOIN);
+	unsigned int nr = 0;
+
+	e.fd = fd;
+	while (nr <= MAX_FILES && dxk_post(t->member, &e, 1, 0, NULL) == 1)
+		nr++;
+	return nr;
+}
+
+/* The user's areads end, but not the release of their files: how many more the user may have. */
+static void areads_of_user(struct fusefs *fs, _Atomic unsigned int *more)
+{
+	const struct rlimit max = { MAX_FILES, MAX_FILES };
+	int other, null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	unsigned int nr = 0;
+	uint64_t exec;
+	struct dxt t;
+
+	become(UID, GID, 0);
+	other = open(FUSE_FILE, O_RDWR | O_CLOEXEC);
+	if (start_areads(&t, &exec) || setrlimit(RLIMIT_NOFILE, &max) ||
+	    write(other, "clean", 5) != 5 || hold_key(t.member, DXK_KEY_HOLD) ||
+	    !post_reads(&t, exec, FUSE_FILE))
+		return;
+	fs->hang = FUSE_WRITE;
+	if (write(other, "dirty", 5) != 5 || hold_key(t.member, DXK_KEY_RELEASE) ||
+	    dxt_drain(&t, t.member, 1) != AREADS || !DXT_SOON(fs->hung))
+		return;
+	/* The requests' own files are let go meanwhile. */
+	DXT_SOON((nr += more_files(&t, null)) >= MAX_FILES - AREADS);
+	dxt_sleep_ms(300);
+	nr += more_files(&t, null);
+	*more = nr;
+	pause();
+}
+
+/* ... and counts for its user until it ends, although the request has ended before. */
+TEST_F(stuck, release_of_aread_counts)
+{
+	_Atomic unsigned int *more = dxt_shared(sizeof(*more));
+	struct stat st;
+	pid_t pid;
+
+	fuse_down(self->fs);
+	self->fs = fuse_up(true);
+	ASSERT_NE(NULL, self->fs);
+	ASSERT_EQ(0, stat("/dev/dxk", &st));
+	ASSERT_EQ(0, chmod("/dev/dxk", 0666));
+	pid = CHILD(more, areads_of_user(self->fs, more));
+	EXPECT_TRUE(DXT_SOON(*more || dxt_gone(pid)));
+	EXPECT_EQ(MAX_FILES - AREADS, *more);
+	kill(pid, SIGKILL);
+	kill(self->fs->pid, SIGKILL);
+	dxt_reap(pid);
+	chmod("/dev/dxk", st.st_mode & 0777);
+	munmap((void *)more, sizeof(*more));
 }
 
 TEST_HARNESS_MAIN
