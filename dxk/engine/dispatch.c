@@ -25,6 +25,15 @@
 /* Most published operations that run in one lock hold. */
 #define DXK_INBOX_BUDGET	16
 
+/*
+ * Callers wait for thread 700 a tenth of the time at most: dxk_engine.late is ahead of the clock by
+ * ten times what they have waited, and when it is so far ahead they do not wait. Short waits, which
+ * are usual on a busy machine, do not count.
+ */
+#define DXK_LATE_TIMES		10
+#define DXK_LATE_AHEAD		NSEC_PER_SEC
+#define DXK_LATE_SHORT		(4 * NSEC_PER_MSEC)
+
 /* --- the end of a lock hold ------------------------------------------------ */
 
 /* Do what lock holds have left over: see struct dxk_wakes. */
@@ -333,14 +342,30 @@ void dxk_inbox_run(struct dxk_engine *e)
 		dxk_inbox_hold(e);
 }
 
+/* Wait for thread 700. Return: has it run the operation? */
+static bool dxk_inbox_await(struct dxk_engine *e, const struct dxk_op *op)
+{
+	u64 begun = os_now(), late = max(READ_ONCE(e->late), begun), waited;
+	bool ran;
+
+	if (late - begun > DXK_LATE_AHEAD)
+		return false;
+	ran = os_await(&op->ran);
+	waited = os_now() - begun;
+	/* The caller itself may have got no CPU time for long. */
+	if (waited > DXK_LATE_SHORT)
+		WRITE_ONCE(e->late, late + DXK_LATE_TIMES * min_t(u64, waited, NSEC_PER_SEC / 10));
+	return ran;
+}
+
 /**
  * dxk_publish - hand an operation to thread 700 and wait until it has run
  * @e: the engine
  * @op: the operation
  * @run: its function
  *
- * No signal ends the wait. But when thread 700 does not come for as long as os_await() waits, the
- * caller takes the role, for the operations before its own as well.
+ * No signal ends the wait. But when thread 700 does not come for as long as os_await() waits, or
+ * has been late for some time, the caller takes the role, for the operations before its own, too.
  * Return: false if callers take the role themselves by now.
  */
 bool dxk_publish(struct dxk_engine *e, struct dxk_op *op, dxk_op_fn *run)
@@ -363,7 +388,7 @@ bool dxk_publish(struct dxk_engine *e, struct dxk_op *op, dxk_op_fn *run)
 	os_kick(e, DXK_DISPATCHER);
 
 	os_may_wait(OS_DISPATCHER);
-	if (os_await(&op->ran))
+	if (dxk_inbox_await(e, op))
 		return true;
 	/* pairs with the release in dxk_inbox_hold() */
 	while (!smp_load_acquire(&op->ran))

@@ -115,6 +115,8 @@ struct dxk_engine {
 	struct llist_head inbox;
 	/** @taken: (L) those that were taken out and have not run yet, in their order */
 	struct llist_node *taken;
+	/** @late: (A) see DXK_LATE_TIMES */
+	u64 late;
 	/** @policy: (S), dynamic fields (L) */
 	struct dxk_policy policy;
 	/** @run: the run, and how it ends */

@@ -42,8 +42,8 @@ static void dispatcher_down(void)
 	struct dxk_engine *e = &house.e;
 
 	if (!e->direct) {
-		/* But for those who had begun when it was started. */
-		if (!sim_hasty && model.others > model.moves + 2 * DXK_BATCH_MAX)
+		/* But for those who had begun when it was started, or when it was late. */
+		if (!sim_hasty && !e->late && model.others > model.moves + 2 * DXK_BATCH_MAX)
 			sim_fail("dispatch=thread, and others make the moves");
 		WRITE_ONCE(e->direct, true);
 		while (sim_readers)

@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -359,6 +360,8 @@ TEST_F(group, started_elsewhere)
 	EXPECT_EQ(2, all_run_on(t));
 }
 
+#define MANY	30
+
 /* A process in the group that uses all the time the group gets. */
 static pid_t burner(void)
 {
@@ -393,10 +396,12 @@ static bool quota_was_used_up(void)
 
 /*
  * dispatch=thread: where the group of thread 700 leaves it a ms of CPU time in a second, the calls
- * and the closes of others go on without it, and so does who is killed in one.
+ * and the closes of others go on without it, and so does who is killed and has many members. They
+ * wait for it in some calls, not in each.
  */
 TEST_F(group, without_time)
 {
+	_Atomic int *joined = dxt_shared(sizeof(*joined));
 	struct dxt *t = &self->t;
 	struct dxk_result r;
 	uint64_t begun;
@@ -411,12 +416,16 @@ TEST_F(group, without_time)
 	burns = burner();
 	quota("1000 1000000");
 	caller = dxt_fork();
-	if (!caller)
-		for (;;)
+	while (!caller) {
+		if (*joined < MANY)
+			*joined += dxk_member_create(t->ctx, DXK_MEMBER_CLIENT, NULL) >= 0;
+		else
 			dxt_rejoin(t->member, 1, &r, 1, 1, 0, NULL);
+	}
 	EXPECT_TRUE(DXT_SOON(quota_was_used_up()));
+	EXPECT_TRUE(DXT_SOON(*joined == MANY));
 	begun = dxt_now();
-	for (i = 0; i < 4; i++) {
+	for (i = 0; i < MANY; i++) {
 		EXPECT_EQ(0, dxt_rejoin(t->member, 1, &r, 1, 1, 0, NULL));
 		member = dxk_member_create(t->ctx, DXK_MEMBER_CLIENT, NULL);
 		EXPECT_LE(0, member);
@@ -430,6 +439,7 @@ TEST_F(group, without_time)
 	quota("max 100000");
 	kill(burns, SIGKILL);
 	dxt_reap(burns);
+	munmap((void *)joined, sizeof(*joined));
 }
 
 /* --- under load ---------------------------------------------------------------------- */

@@ -187,11 +187,30 @@ static void inbox_late(struct kunit *test)
 	EXPECT(!ps->e->inbox.first && !ps->e->taken);
 }
 
+/* ... and whoever has many operations waits for thread 700 in one of them, not in each. */
+static void inbox_late_once(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 1);
+	u64 begun = os_now();
+	u32 i;
+
+	ps->e->direct = false;
+	for (i = 0; i < SOME; i++) {
+		struct dxk_rejoin_op *r = puppet_poller(ps, ps->main, 8, 1, 0);
+
+		EXPECT(dxk_publish(ps->e, &r->op, dxk_rejoin_run));
+		EXPECT_IS(r->answer, RJR_NONE_EXIST);
+	}
+	ps->e->direct = true;
+	EXPECT(os_now() - begun < NSEC_PER_SEC);
+}
+
 static struct kunit_case inbox_cases[] = {
 	KUNIT_CASE(inbox_order),
 	KUNIT_CASE(inbox_goes_on),
 	KUNIT_CASE(inbox_budget),
 	KUNIT_CASE(inbox_late),
+	KUNIT_CASE(inbox_late_once),
 	{ }
 };
 
