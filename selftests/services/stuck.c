@@ -296,7 +296,7 @@ TEST_F(stuck, release)
 	e.fd = fd;
 	ASSERT_EQ(1, dxt_post(self->t.member, &e, 1, 0, &post));
 	close(fd);
-	self->fs->hang = FUSE_WRITE;
+	self->fs->hang = FUSE_SETATTR;
 	ASSERT_EQ(5, write(other, "dirty", 5));
 	EXPECT_EQ(0, dxk_ctx_stop(self->t.ctx, DXK_STOP_CANCEL, dxt_late_ns()));
 	EXPECT_TRUE(DXT_SOON(self->fs->hung));
@@ -354,7 +354,7 @@ static int start_areads(struct dxt *t, uint64_t *exec)
 	int err = dxt_open(t);
 
 	t->policy.kernel_threads = t->policy.max_threads = AREADS;
-	t->policy.max_waiting = 2 * AREADS;
+	t->policy.max_waiting = 4 * AREADS;
 	return err ? err : dxt_start(t) ?: dxk_executor_find(t->ctl, "aread", exec);
 }
 
@@ -374,7 +374,7 @@ TEST_F(stuck, release_of_aread)
 	ASSERT_EQ(5, write(other, "clean", 5));
 	ASSERT_EQ(0, hold_key(self->t.member, DXK_KEY_HOLD));
 	ASSERT_TRUE(post_reads(&self->t, exec, FUSE_FILE));
-	self->fs->hang = FUSE_WRITE;
+	self->fs->hang = FUSE_SETATTR;
 	ASSERT_EQ(5, write(other, "dirty", 5));
 	ASSERT_EQ(0, hold_key(self->t.member, DXK_KEY_RELEASE));
 	EXPECT_TRUE(DXT_SOON(self->fs->hung));
@@ -394,14 +394,16 @@ TEST_F(stuck, release_of_aread)
 
 #define MAX_FILES	20
 
-/* How many more files does dxk hold for the caller? */
-static unsigned int more_files(const struct dxt *t, int fd)
+/* How many more files does dxk hold for the caller? Nobody executes the requests: the key is held. */
+static unsigned int more_files(const struct dxt *t, uint64_t exec, int fd)
 {
-	struct dxk_post_entry e = dxt_entry(2, DXT_NOP, 0, PXR_FD | PXR_REJOIN);
+	struct dxk_post_more e = {
+		.post = dxt_entry(2, exec, 0, PXR_REJOIN | PXR_KERNEL | PXR_FD | PXR_KEY), .key = 1,
+	};
 	unsigned int nr = 0;
 
-	e.fd = fd;
-	while (nr <= MAX_FILES && dxk_post(t->member, &e, 1, 0, NULL) == 1)
+	e.post.fd = fd;
+	while (nr <= MAX_FILES && dxk_post_more(t->member, &e, 1, 0, NULL) == 1)
 		nr++;
 	return nr;
 }
@@ -421,14 +423,15 @@ static void areads_of_user(struct fusefs *fs, _Atomic unsigned int *more)
 	    write(other, "clean", 5) != 5 || hold_key(t.member, DXK_KEY_HOLD) ||
 	    !post_reads(&t, exec, FUSE_FILE))
 		return;
-	fs->hang = FUSE_WRITE;
+	fs->hang = FUSE_SETATTR;
 	if (write(other, "dirty", 5) != 5 || hold_key(t.member, DXK_KEY_RELEASE) ||
-	    dxt_drain(&t, t.member, 1) != AREADS || !DXT_SOON(fs->hung))
+	    dxt_drain(&t, t.member, 1) != AREADS || !DXT_SOON(fs->hung) ||
+	    hold_key(t.member, DXK_KEY_HOLD))
 		return;
 	/* The requests' own files are let go meanwhile. */
-	DXT_SOON((nr += more_files(&t, null)) >= MAX_FILES - AREADS);
+	DXT_SOON((nr += more_files(&t, exec, null)) >= MAX_FILES - AREADS);
 	dxt_sleep_ms(300);
-	nr += more_files(&t, null);
+	nr += more_files(&t, exec, null);
 	*more = nr;
 	pause();
 }
