@@ -222,7 +222,8 @@ typedef void dxk_item_fn(struct dxk_item *item, struct dxk_call *call);
  *	In process context, by the thread that ends it: it must not wait. %NULL for none; set it
  *	after dxk_item_init()
  *
- * Nothing is allocated for it, and nobody collects it: its function must notify those concerned.
+ * Only the record of its owner may have to be allocated, see dxk_item_queue(). Nobody collects it:
+ * its function must notify those concerned.
  * It counts for its owner, so that a rejoin of the owner returns %RJR_NONE_EXIST when all
  * have been executed. Call dxk_item_cancel_sync() before the object is freed, or its module
  * is unloaded, unless the function or @cancelled frees it.

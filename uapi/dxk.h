@@ -1602,7 +1602,7 @@ struct dxk_log_file {
  *
  * A command goes to the attached handler. A command that the handler does not know, and every
  * command while there is no handler, goes to the context's own commands: show
- * threads|pools|lanes|owners|commands, set FIELD VALUE, drain, quit, cancel ID.
+ * threads|pools|lanes|owners|waiting|keys|commands, set FIELD VALUE, drain, quit, cancel ID.
  * Unknown to both: status -ENOENT.
  *
  * "set" answers with status -EINVAL, -EOPNOTSUPP or -EBUSY and the reason; "drain"

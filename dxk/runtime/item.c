@@ -105,8 +105,9 @@ static int dxk_item_post(struct dxk_member *member, struct dxk_rqe *rqe)
  * @item: made with dxk_item_init(). It must stay in place until it is no longer pending
  *
  * It is admitted, ordered, limited by its lane, counted and refused like a post of one request.
- * Nothing is allocated for it. An item whose function runs may be queued, even by the function
- * itself; then it may run on two workers at a time.
+ * Nothing is allocated, except with GFP_KERNEL a record of an owner when none is left over: not for
+ * paths that reclaim or write back memory. An item whose function runs may be queued, even by the
+ * function itself; then it may run on two workers at a time.
  *
  * Context: process. Sleeps with %PXR_WAITIF_BUSY while there is no room.
  * Return: 1; 0 when it is already pending, or being cancelled; -EAGAIN: no room; -ENOSPC:

@@ -1046,7 +1046,7 @@ int AttachCommandHandlerOf(MTExecutive *mte, CommandHandler *handler);
 /**
  * SendCommand - have a command executed
  * @command: to the handler or, if the handler does not know it or there is none, to
- *	the executive: "show threads|pools|lanes|owners|commands",
+ *	the executive: "show threads|pools|lanes|owners|waiting|keys|commands",
  *	"set FIELD VALUE", "drain", "quit", "cancel ID", "log rotate"
  * @reply: out, zero-terminated, cut if it is longer; may be %NULL
  * @room: bytes at @reply
