@@ -434,8 +434,8 @@ typedef struct DispatcherStatus {
  *	not 0, and its TPMaxRequests bounds the channels
  * @options: copied; %NULL for the defaults
  *
- * Return: the dispatcher, or %NULL with errno: EOPNOTSUPP: the policy's TPMaxWaiting is 0; EINVAL,
- * ENOMEM, ENXIO, ESHUTDOWN.
+ * Return: the dispatcher, or %NULL with errno: EOPNOTSUPP: the policy's TPMaxWaiting is 0; EPERM:
+ * lane 0, that of channels, is closed; EINVAL, ENOMEM, ENXIO, ESHUTDOWN.
  */
 Dispatcher *Dispatcher_create(MTExecutive *executive, const DispatcherOptions *options);
 
@@ -457,8 +457,8 @@ void Dispatcher_destroy(Dispatcher *dispatcher);
  * @facade: out, may be %NULL; to be released by ChannelFacade_release()
  *
  * Context: any thread.
- * Return: 0; -EEXIST: it is registered (NI-1); -EBADF; -ESHUTDOWN; -ENOSPC, -EDQUOT:
- * TPMaxRequests, or a user's share of it, is reached; -EINVAL, -ENOMEM.
+ * Return: 0; -EEXIST: it is registered (NI-1); -EBADF; -ESHUTDOWN; -EPERM: lane 0 is closed;
+ * -ENOSPC, -EDQUOT: TPMaxRequests, or a user's share of it, is reached; -EINVAL, -ENOMEM.
  */
 int Dispatcher_registerChannel(Dispatcher *dispatcher, int fd, InputHandler *handler,
 			       ChannelFacade **facade);
