@@ -23,7 +23,8 @@
  * time-outs             struct fom_timeout; fom_set_timeout,               FO-30..FO-33
  *                       fom_type_set_timeout
  * locality, domain      struct fom_domain, fom_domain_init;                FO-1, FO-6, FO-7,
- *                       locality_call, locality_here, locality_chore_init  FO-28, FO-51
+ *                       locality_call, locality_here, locality_chore_init  FO-9, FO-28, FO-51
+ * admission             fom_queue_wait                                     FO-52, FO-53
  * simple fom            sfom_post, sfom_hoard                              FO-48
  * thralldom, interpose  fom_enthrall; struct fom_interpose                 FO-47
  * statistics            fom_locality_stats, struct fom_phase_times,        FO-34, FO-50
@@ -132,7 +133,8 @@ enum fom_state {
 };
 
 /**
- * enum fom_reason - what has ended the last wait of a fom: the first event of these (FO-33)
+ * enum fom_reason - what has ended the last wait of a fom (FO-33): the first event of these;
+ *	but a wake-up that comes before the tick counts before a time
  * @FOM_WOKEN_NOT: it has not waited yet
  * @FOM_WOKEN: fom_wakeup() was called
  * @FOM_WOKEN_FILE: its file is ready, see fom_wait_fd()
@@ -230,7 +232,7 @@ void fom_type_set_timeout(struct fom_type *type, int64_t timeout_ns);
  * @localities: how many; 0: as many as CPUs that the calling thread may run on
  * @handlers: 1: foms of a locality have their turns one at a time; more: as many foms of a domain
  *	as there are workers have their turns at a time, and only the turns of one fom are serial
- *	(FO-6). 0: 1
+ *	(FO-6); locality_call() and chores are serial with none. 0: 1
  * @again_budget: how many ticks and bottom halves in a row a fom has before others of its
  *	locality have a turn (FO-12); 0: 16
  * @stats: 1: count for fom_locality_get_stats()
@@ -260,7 +262,8 @@ struct fom_domain_options {
  * There are as many workers as localities, spares take the place of those that block, and as many
  * spares are kept ready. A worker ticks foms of any locality, unless @policy has TPHomes: then a
  * locality has workers and CPUs of its own (FO-1), see RQOptions.Home, and with TPSteal workers
- * that have nothing to do take foms of other localities (FO-9).
+ * that have nothing to do take foms of other localities (FO-9). TPFetchMax is left as it is: above
+ * 1, foms that a worker has fetched behind one that blocks wait for it.
  */
 void fom_policy(ThreadManagerPolicy *policy, uint32_t localities, uint32_t foms);
 
@@ -476,6 +479,9 @@ int fom_queue(struct fom *fom);
  * fom_queue_wait - as fom_queue(), but wait for room in the Ready Pool
  * @fom: see fom_queue()
  * @timeout_ns: how long, below 0 without limit
+ *
+ * A fom whose locality has a fom that is ready or in a turn needs no such room, but is one of the
+ * TPMaxWaiting that may wait: beyond these it gets -ENOSPC at once.
  *
  * Return: as fom_queue(); -ETIMEDOUT; -EINTR.
  */

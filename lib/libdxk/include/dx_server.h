@@ -26,11 +26,11 @@
  * ==================  ===================================================  ====================
  *
  * A connection is a request of an executive (see dx.h). It waits for its file only while an
- * observer waits for bytes: otherwise nothing is read, and the peer eventually waits. Its turns,
- * in any worker, do the work of the seed's threads: they read, run the task whose data is complete,
- * and write. The Tasks to do queue is the Ready Pool, its size TPReadyEntries. A join point is the
- * owner of the tasks that it joins, its continuation a request that waits until this owner has
- * nothing coming.
+ * observer waits for bytes: otherwise nothing is read, and the peer eventually waits. Its turns, in
+ * any worker, read, run the task whose data is complete, unless it has a key, and write what its
+ * senders could not write themselves. Other tasks are requests of their own. The Tasks to do queue
+ * is the Ready Pool, its size TPReadyEntries. A join point is the owner of the tasks that it joins,
+ * its continuation a request that waits until this owner has nothing coming.
  */
 #ifndef _DX_SERVER_H
 #define _DX_SERVER_H
@@ -267,7 +267,8 @@ uint64_t TaskQueue_leaks(TaskQueue *queue);
  * enum JoinMode - how a continuation is run
  * @JOIN_LAZY: through the task queue, like any other task of its priority (CO-17). It has a place
  *	there: if the queue is full, it is not refused, and nobody waits (CO-21)
- * @JOIN_EAGER: by the worker that has ended the last task, before it takes other work (CO-16)
+ * @JOIN_EAGER: by the worker that has ended the last task, before it takes other work (CO-16). With
+ *	a TPFetchMax above 1 that is after the requests that it has fetched
  */
 enum JoinMode {
 	JOIN_LAZY,
