@@ -110,8 +110,10 @@ enum AgletState {
 
 /**
  * struct AgletContextOptions - the configuration of a context
- * @minThreads: workers that are started at once, 10 (AG-32)
- * @maxThreads: maximum number of workers, 100; 0: as the executive's policy specifies
+ * @minThreads: workers that are started at once, 10 (AG-32): the executive's TPMinThreads from now
+ *	on, so not with TPHomes
+ * @maxThreads: maximum number of workers, 100: the executive's TPMaxThreads from now on; 0: both
+ *	stay as they are
  * @reentry: enum dxk_reentry, %DXK_REENTRY_CHAIN: may a message be handled within the handler
  *	that waits for it, directly or through what others do for it? (AG-18, AG-20) If not, a
  *	caller that would wait forever gets -EDEADLK
