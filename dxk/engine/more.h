@@ -91,7 +91,7 @@ struct dxk_more {
 	struct dxk_key *key;
 	/** @rank: (L) Held, or with its key: its place in the order of those of its key */
 	s64 rank;
-	/** @arrival: (L) with @rank; %DXK_KEY_WAITS: since when */
+	/** @arrival: (L) with @rank; %DXK_KEY_WAITS: since when; @ripe: in which order */
 	u64 arrival;
 	/** @key_call: (L) the call of its worker that sleeps until it has the key, or NULL */
 	struct dxk_key_op *key_call;

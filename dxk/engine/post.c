@@ -292,9 +292,9 @@ static __always_inline void dxk_post_continue(struct dxk_engine *e, struct dxk_p
 		if (at != DXK_POST_QUEUES && !dxk_afford_or_owe(e, wakes, 1))
 			return;
 		err = dxk_admit(e, p->m, rqe, &reason);
-		if (!err && queue != at && unlikely(*dxk_posters_asleep(e, queue)) &&
+		if (!err && queue != at && unlikely(dxk_ready_has_posters(&e->ready)) &&
 		    dxk_is_awaited(e, p->m, rqe)) {
-			/* There is room, but the sleepers come first: queue behind them. */
+			/* There is room, but others come first: queue behind them. */
 			err = -EAGAIN;
 			reason = PXR_REJOIN_FULL;
 		}

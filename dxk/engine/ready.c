@@ -19,14 +19,15 @@
 
 void dxk_ready_init(struct dxk_ready *ready)
 {
-	u32 queue, kind, lane;
+	u32 queue, kind, lane, share;
 
 	/* An empty queue is all zeros. */
 	memset(ready, 0, sizeof(*ready));
 	for (kind = 0; kind < DXK_KINDS; kind++)
 		INIT_LIST_HEAD(&ready->last[kind]);
 	for (lane = 0; lane < DXK_LANES; lane++)
-		INIT_LIST_HEAD(&ready->ripe[lane]);
+		for (share = 0; share < DXK_SHARES; share++)
+			INIT_LIST_HEAD(&ready->ripe[lane][share]);
 	for (queue = 0; queue < DXK_POST_QUEUES; queue++) {
 		INIT_LIST_HEAD(&ready->posters[queue][false]);
 		INIT_LIST_HEAD(&ready->posters[queue][true]);

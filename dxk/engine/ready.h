@@ -164,12 +164,15 @@ struct dxk_ready {
 	 */
 	struct list_head posters[DXK_POST_QUEUES][2];
 	/**
-	 * @ripe: by lane: struct dxk_more of requests that were posted waiting and now wait
-	 * for room only. They precede all posters that sleep for it
+	 * @ripe: by lane and share: struct dxk_more of requests that were posted waiting and
+	 * now wait for room only, in order of arrival. They precede all posters that sleep for
+	 * it, see wait.h
 	 */
-	struct list_head ripe[DXK_LANES];
+	struct list_head ripe[DXK_LANES][DXK_SHARES];
+	/** @ripe_shares: by lane: bit n is set iff share n has some in @ripe */
+	u32 ripe_shares[DXK_LANES];
 	/**
-	 * @asleep: by lane: how many are in its queue and in @ripe; the last element: how
+	 * @asleep: by lane: how many are in its queue, and ripe in it; the last element: how
 	 * many are in the queues of all shares
 	 */
 	u32 asleep[DXK_LANES + 1];
@@ -177,9 +180,9 @@ struct dxk_ready {
 	struct dxk_rqe *cursor;
 	/** @upto: the purge does not look at entries that are newer than this */
 	u64 upto;
-	/** @left: some in @posters were not looked at when entries became free */
+	/** @left: some in @posters or @ripe were not looked at when entries became free */
 	bool left;
-	/** @arrivals: sleeping posters so far */
+	/** @arrivals: sleeping posters and ripe requests so far */
 	u64 arrivals;
 	/** @rooms: members that do not sleep for room, but watch for it */
 	struct dxk_rooms rooms;

@@ -26,9 +26,7 @@ int dxk_share_admit(const struct dxk_engine *e, const struct dxk_need *need, u32
 		*reason = PXR_NO_SPACE;
 		return -EDQUOT;
 	}
-	if (need->entry &&
-	    (!dxk_share_allows(pct, s->ready, p->ready_entries - e->nr[DXK_AT_READY]) ||
-	     (s->most_ready && s->ready >= s->most_ready))) {
+	if (need->entry && !dxk_share_has_entry(e, need->share)) {
 		*reason = PXR_POOL_FULL;
 		return -EAGAIN;
 	}

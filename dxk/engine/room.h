@@ -125,7 +125,7 @@ static inline bool dxk_need_is_awaited(struct dxk_engine *e, const struct dxk_ne
 {
 	return need->entry &&
 	       (dxk_first_poster(e, dxk_post_queue_of(e, need->share, need->lane)) ||
-		dxk_has_ripe(e, need->lane));
+		dxk_has_ripe(e, need->share, need->lane));
 }
 
 /* --- those who watch for it ------------------------------------------------------ */

@@ -158,6 +158,21 @@ int dxk_share_may_wait(const struct dxk_engine *e, const struct dxk_member *m)
 	return 0;
 }
 
+/**
+ * dxk_share_has_entry - may the user of a share have one more entry of the Ready Pool?
+ * @e: the engine, locked; the pool is not full
+ * @share: the share
+ */
+bool dxk_share_has_entry(const struct dxk_engine *e, u32 share)
+{
+	const struct dxk_share *s = &e->shares.of[share];
+	const struct dxk_policy *p = &e->policy;
+
+	return dxk_share_allows(dxk_share_pct(s, p->user_share), s->ready,
+				p->ready_entries - e->nr[DXK_AT_READY]) &&
+	       !(s->most_ready && s->ready >= s->most_ready);
+}
+
 /** dxk_share_leave - a member gives its id up; the engine is locked */
 void dxk_share_leave(struct dxk_engine *e, const struct dxk_member *m)
 {

@@ -96,6 +96,7 @@ u32 dxk_share_open(struct dxk_engine *e, u32 uid, bool *changed);
 u32 dxk_share_open_space(struct dxk_engine *e, u32 weight, u32 most_ready);
 void dxk_share_close(struct dxk_engine *e, u32 share);
 int dxk_share_enter(struct dxk_engine *e, struct dxk_member *m, u32 ids);
+bool dxk_share_has_entry(const struct dxk_engine *e, u32 share);
 int dxk_share_may_wait(const struct dxk_engine *e, const struct dxk_member *m);
 void dxk_share_leave(struct dxk_engine *e, const struct dxk_member *m);
 

@@ -433,8 +433,11 @@ void dxk_wait_leave(struct dxk_engine *e, struct dxk_rqe *rqe, u64 at,
 		list_del_init(&more->kin);
 		list_del_init(&more->joiner);
 	}
-	if (more->ripe)
+	if (more->ripe) {
 		e->ready.asleep[rqe->lane]--;
+		if (list_empty(&e->ready.ripe[rqe->lane][rqe->share]))
+			e->ready.ripe_shares[rqe->lane] &= ~BIT(rqe->share);
+	}
 	more->ripe = false;
 	dxk_alarm_set(e, more, at, wakes);
 	/* Idle workers can no longer expect an event of a file. */
@@ -455,16 +458,18 @@ void dxk_wait_end(struct dxk_engine *e, struct dxk_rqe *rqe, u8 reason, struct d
 	dxk_wait_ready(e, rqe, DXK_WAITING, reason, wakes);
 }
 
-static bool dxk_lane_has_room(const struct dxk_engine *e, u32 lane)
+/* Would a post find an entry of the Ready Pool, if nobody came before it? */
+static bool dxk_ripe_has_room(const struct dxk_engine *e, u32 share, u32 lane)
 {
 	return e->nr[DXK_AT_READY] < e->policy.ready_entries &&
-	       dxk_lanes_admit(&e->ready.lanes, lane);
+	       dxk_lanes_admit(&e->ready.lanes, lane) &&
+	       (likely(!share) || dxk_share_has_entry(e, share));
 }
 
-/** dxk_has_ripe - does a request that was posted waiting to a lane wait for room? */
-bool dxk_has_ripe(const struct dxk_engine *e, u32 lane)
+/** dxk_has_ripe - does a request of a share, posted waiting to a lane, wait for room? */
+bool dxk_has_ripe(const struct dxk_engine *e, u32 share, u32 lane)
 {
-	return !list_empty(&e->ready.ripe[lane]);
+	return e->ready.ripe_shares[lane] & BIT(share);
 }
 
 /* The event that the request waits for has happened, and there is no room for the request. */
@@ -473,10 +478,13 @@ static void dxk_ripen(struct dxk_engine *e, struct dxk_rqe *rqe, u8 reason,
 {
 	struct dxk_more *more = rqe->more;
 
+	BUILD_BUG_ON(DXK_SHARES > 32);
 	more->wake = reason;
 	more->ripe = true;
+	more->arrival = e->ready.arrivals++;
 	e->ready.asleep[rqe->lane]++;
-	list_move_tail(&more->joiner, &e->ready.ripe[rqe->lane]);
+	e->ready.ripe_shares[rqe->lane] |= BIT(rqe->share);
+	list_move_tail(&more->joiner, &e->ready.ripe[rqe->lane][rqe->share]);
 	dxk_alarm_set(e, more, more->expire, wakes);
 }
 
@@ -505,12 +513,32 @@ void dxk_resume(struct dxk_engine *e, struct dxk_rqe *rqe, u8 reason, struct dxk
 			dxk_alarm_set(e, more, DXK_FOREVER, wakes);
 			return;
 		}
-		if (dxk_has_ripe(e, rqe->lane) || !dxk_lane_has_room(e, rqe->lane)) {
+		if (dxk_has_ripe(e, rqe->share, rqe->lane) ||
+		    !dxk_ripe_has_room(e, rqe->share, rqe->lane)) {
 			dxk_ripen(e, rqe, reason, wakes);
 			return;
 		}
 	}
 	dxk_wait_end(e, rqe, reason, wakes);
+}
+
+/* The longest ripe one among those for which there is room, or NULL. */
+static struct dxk_more *dxk_first_ripe(const struct dxk_engine *e)
+{
+	const struct dxk_ready *ready = &e->ready;
+	struct dxk_more *more, *first = NULL;
+	u32 lane, share, shares;
+
+	for (lane = 0; lane < DXK_LANES; lane++)
+		for (shares = ready->ripe_shares[lane]; shares; shares &= shares - 1) {
+			share = __ffs(shares);
+			more = list_first_entry(&ready->ripe[lane][share], struct dxk_more,
+						joiner);
+			if ((!first || more->arrival < first->arrival) &&
+			    dxk_ripe_has_room(e, share, lane))
+				first = more;
+		}
+	return first;
 }
 
 /**
@@ -520,21 +548,17 @@ void dxk_resume(struct dxk_engine *e, struct dxk_rqe *rqe, u8 reason, struct dxk
  */
 void dxk_admit_ripe(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
-	u32 lane;
+	struct dxk_more *more;
 
 	lockdep_assert_held(&e->lock);
 
-	for (lane = 0; lane < DXK_LANES; lane++)
-		while (dxk_has_ripe(e, lane) && !e->cancelling && dxk_lane_has_room(e, lane)) {
-			struct dxk_more *more = list_first_entry(&e->ready.ripe[lane],
-								 struct dxk_more, joiner);
-
-			if (!dxk_afford_or_owe(e, wakes, 1)) {
-				e->ready.left = true;
-				return;
-			}
-			dxk_wait_end(e, more->rqe, more->wake, wakes);
+	while (!e->cancelling && (more = dxk_first_ripe(e))) {
+		if (!dxk_afford_or_owe(e, wakes, 1)) {
+			e->ready.left = true;
+			return;
 		}
+		dxk_wait_end(e, more->rqe, more->wake, wakes);
+	}
 }
 
 /* --- who waits for an owner ------------------------------------------------------ */

@@ -17,9 +17,14 @@
  *   a request is in the tree of alarms exactly while dxk_more.at is a time. The tree contains
  *   the requests that wait for a time, or expire; dxk_alarm_set() alone changes it
  *   the names of a space are unique among the requests that have not ended
- *   a request that was posted waiting enters the pool only where there is room. It is ripe
- *   until then, and precedes all posters that sleep for room. A request that was begun has been
- *   admitted: it enters at once, even if the pool is full
+ *   a request that was posted waiting enters the pool only where there is room for it, as for a
+ *   post of its user to its lane: in the pool, in the lane, in the user's share. It is ripe until
+ *   then, and precedes all posters that sleep for room. Those of a lane and a share enter in the
+ *   order in which they became ripe. An entry that becomes free goes to the longest ripe one
+ *   among the first ones of these for which there is room: neither a full lane nor a user that
+ *   has all of its share holds up others. Whenever the lock is free and nothing is left over, no
+ *   first one has room. A request that was begun has been admitted: it enters at once, even if
+ *   the pool is full
  *   nothing ends or resumes a request from within the end of another one: chains of joins
  *   have any length. A request that waits with %DXK_WAIT_EAGER gets the worker that ends the
  *   last awaited one, as its next request, in the same hold: no other dispatch can precede it
@@ -144,7 +149,7 @@ void dxk_resume(struct dxk_engine *e, struct dxk_rqe *rqe, u8 reason,
 void dxk_wait_leave(struct dxk_engine *e, struct dxk_rqe *rqe, u64 at,
 		    struct dxk_wakes *wakes);
 void dxk_wait_end(struct dxk_engine *e, struct dxk_rqe *rqe, u8 reason, struct dxk_wakes *wakes);
-bool dxk_has_ripe(const struct dxk_engine *e, u32 lane);
+bool dxk_has_ripe(const struct dxk_engine *e, u32 share, u32 lane);
 void dxk_admit_ripe(struct dxk_engine *e, struct dxk_wakes *wakes);
 void dxk_owner_join(struct dxk_engine *e, struct dxk_owner *owner);
 void dxk_serve_joined(struct dxk_engine *e, struct dxk_wakes *wakes);

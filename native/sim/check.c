@@ -405,7 +405,7 @@ static void check_wait(const struct dxk_engine *e, const struct model_request *r
 		return;
 	}
 	if (more->ripe) {
-		if (model_lane_admits(rq->lane) && !e->cancelling)
+		if (model_ripe_admits(rq) && !e->cancelling)
 			sim_fail("request %u waits for room that there is",
 				 (u32)rq->rqe->param);
 		return;
@@ -423,15 +423,35 @@ static void check_wait(const struct dxk_engine *e, const struct model_request *r
 		sim_fail("a service waits on, and Stop has begun");
 }
 
+/* In order, and where who makes room finds them. Return: how many there are. */
+static u32 check_ripe(const struct dxk_ready *ready, u32 lane, u32 share)
+{
+	const struct dxk_more *more;
+	u64 arrival = 0;
+	u32 nr = 0;
+
+	list_for_each_entry(more, &ready->ripe[lane][share], joiner) {
+		if (!more->ripe || more->rqe->lane != lane || more->rqe->share != share ||
+		    (nr && more->arrival <= arrival))
+			sim_fail("request %u is ripe, and in no place of its own",
+				 (u32)more->rqe->param);
+		arrival = more->arrival;
+		nr++;
+	}
+	check_count("the bit of those that are ripe", ready->ripe_shares[lane] >> share & 1, !!nr);
+	return nr;
+}
+
 static void check_waits(const struct dxk_engine *e, bool excused)
 {
-	u32 i, waiting = 0, line, lines = 0;
+	u32 i, waiting = 0, line, lines = 0, ripe = 0;
 	const struct dxk_rqe *rqe;
 
 	for (i = 0; i < model.top_request; i++) {
 		const struct model_request *rq = &model.rq[i];
 
 		waiting += rq->state == DXK_WAITING;
+		ripe += rq->state == DXK_WAITING && rq->rqe->more->ripe;
 		if (rq->state == DXK_FREE || rq->state == DXK_POSTED ||
 		    rq->state == DXK_REJOIN || !rq->rqe->more)
 			continue;
@@ -445,6 +465,9 @@ static void check_waits(const struct dxk_engine *e, bool excused)
 			check_wait(e, rq);
 	}
 	check_count("requests that wait", waiting, model.nr[DXK_AT_WAIT]);
+	for (i = 0; i < DXK_LANES * DXK_SHARES; i++)
+		ripe -= check_ripe(&e->ready, i / DXK_SHARES, i % DXK_SHARES);
+	check_count("ripe requests that nobody finds", ripe, 0);
 	for (line = 0; line < DXK_LINES; line++)
 		list_for_each_entry(rqe, &e->waits.line[line], link)
 			lines++;

@@ -223,13 +223,26 @@ static bool share_admits(const struct dxk_rqe *rqe, u32 share)
 			    p->rejoin_full == DXK_REJOIN_RESERVE ? model.reserved : reserved);
 }
 
-/** model_lane_admits - is there room for one of a lane? */
-bool model_lane_admits(u32 lane)
+/* Is there room for one of a lane? */
+static bool lane_admits(u32 lane)
 {
 	const struct dxk_policy *p = &model.e->policy;
 
 	return model.nr[DXK_AT_READY] < p->ready_entries &&
 	       (!cmls() || admits(model.in_pool, lane, p->ready_entries, 0));
+}
+
+/** model_ripe_admits - may one that was posted waiting, and waits for nothing else, be Ready? */
+bool model_ripe_admits(const struct model_request *rq)
+{
+	u32 share = rq->rqe->share, most = model.e->shares.of[share].most_ready, ready = 0, i;
+
+	if (!lane_admits(rq->lane))
+		return false;
+	for (i = 0; i < model.nr_ready; i++)
+		ready += model.rq[model.ready[i]].rqe->share == share;
+	return !share || (share_allows(share, ready, model.e->policy.ready_entries,
+				       model.nr[DXK_AT_READY]) && !(most && ready >= most));
 }
 
 /** model_pool_admits - has the Ready Pool room for the request, of the user of a share? */
@@ -240,7 +253,7 @@ bool model_pool_admits(const struct dxk_rqe *rqe, u32 share)
 	if (model_closed(rqe->kind, rqe->lane) || model_live(model.nr) >= p->max_requests)
 		return false;
 	if ((begins_waiting(rqe) && model_unbegun() - model.displaced >= p->max_waiting) ||
-	    (needs_room(rqe) && !model_lane_admits(rqe->lane)))
+	    (needs_room(rqe) && !lane_admits(rqe->lane)))
 		return false;
 	if (p->rejoin_full == DXK_REJOIN_RESERVE && rqe->attrs & PXR_REJOIN &&
 	    model.e->state == DXK_CTX_RUNNING && model.reserved >= p->rejoin_entries)
@@ -672,7 +685,7 @@ static void check_has_key(struct model_request *rq, const struct dxk_rqe *rqe)
 /* It is Ready for a further turn, or for the first after a wait. */
 static void check_turned(struct model_request *rq, const struct dxk_rqe *rqe, u8 from)
 {
-	bool begun = rq->turn || from == DXK_BUSY || rq->held || rqe->attrs & PXR_KEY;
+	bool begun = rq->turn || from == DXK_BUSY || rq->held;
 
 	rq->turn += from == DXK_BUSY;
 	if (rq->held) {
@@ -685,7 +698,7 @@ static void check_turned(struct model_request *rq, const struct dxk_rqe *rqe, u8
 	if (from == DXK_WAITING && rqe->more->wake == DXK_WAKE_JOIN &&
 	    rqe->more->wait.wait & DXK_WAIT_EAGER)
 		model.eager = rq;
-	model.crowded = !begun && model.nr[DXK_AT_READY] > model.e->policy.ready_entries;
+	model.crowded = !begun && !model.room;
 	if (!begun && (model.e->cancelling || (model.crowded && !model.eager)))
 		sim_fail("one that was posted waiting finds no room, and enters");
 	rq->parks = false;
@@ -747,6 +760,8 @@ void model_move(struct dxk_rqe *rqe, u8 from, u8 to)
 		model.displaced = 0;
 	if (from == DXK_POSTED)
 		check_posted(rq, rqe);
+	if (from == DXK_WAITING && to == DXK_READY)
+		model.room = model_ripe_admits(rq);
 	owner_touch(rq->owner);
 	if (sim_self == house.control[DXK_DISPATCHER].task)
 		model.moves++;

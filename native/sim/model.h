@@ -98,6 +98,8 @@ struct model {
 	/* It follows at once upon the last one that it waited for; there was no room for it. */
 	const struct model_request *eager;
 	bool crowded;
+	/* There was room for the one that becomes Ready. */
+	bool room;
 	u64 ticks;
 	/* By kind and lane: the round it is at, and where each share is. */
 	s64 level[DXK_KINDS][DXK_LANES], top[DXK_KINDS][DXK_LANES];
@@ -121,7 +123,7 @@ s64 model_rank(const struct model_request *rq);
 struct model_owner *model_owner_of(const struct dxk_space *space, u64 cookie);
 bool model_gone(const struct model_owner *o, u64 since);
 bool model_pool_admits(const struct dxk_rqe *rqe, u32 share);
-bool model_lane_admits(u32 lane);
+bool model_ripe_admits(const struct model_request *rq);
 u32 model_unbegun(void);
 u32 model_own(const struct dxk_space *space, u64 cookie, enum dxk_kind kind);
 u32 model_queue(const struct dxk_rqe *rqe, u32 share);

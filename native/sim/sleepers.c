@@ -217,16 +217,12 @@ static void check_watcher(const struct actor *a)
 /* Do others sleep for the room, who come before? */
 static bool is_awaited(const struct actor *a)
 {
-	u32 queue = model_queue(&a->wanted, a->m.share), i;
+	u32 queue = model_queue(&a->wanted, a->m.share);
 	const struct actor *b;
 
 	for_each_actor(b)
 		if (b->post && actor_queued(&b->post->w) && b->sleep_queue == queue &&
 		    !model_shut(b->m.id))
-			return true;
-	for (i = 0; i < model.top_request; i++)
-		if (model.rq[i].state == DXK_WAITING && model.rq[i].rqe->more->ripe &&
-		    model.rq[i].lane == a->wanted.lane)
 			return true;
 	return false;
 }

@@ -4,8 +4,10 @@
  */
 #include "engine/key.h"
 #include "engine/key_call.h"
+#include "engine/more.h"
 #include "engine/name.h"
 #include "engine/tests/puppet.h"
+#include "engine/wake.h"
 
 #define WAIT	PXR_WAITIF_BUSY
 
@@ -265,6 +267,192 @@ static void share_stopped(struct kunit *test)
 	worker->share = 0;
 }
 
+/* --- posted waiting --------------------------------------------------------------- */
+
+static struct puppets *start_waits(struct kunit *test, u32 share, bool cmls)
+{
+	struct puppets *ps = start(test, share, DXK_REJOIN_GROW);
+	struct dxk_policy p = ps->e->policy;
+
+	p.max_requests = p.max_waiting = 2000;
+	if (cmls)
+		p.sched_mode |= TPOOL_MODE_CMLS;
+	p.lane_pct[0] = 0;
+	p.lane_pct[1] = 25;
+	dxk_enforce(ps->e, &p);
+	ASSERT_IS(dxk_names_start(ps->e), 0);
+	return ps;
+}
+
+/* A request waits for a call that comes at once. */
+static struct dxk_rqe *ripens(struct puppets *ps, struct dxk_member *m, u32 attrs)
+{
+	struct dxk_post_more more = { .name = ps->params + 1, .wait.wait = DXK_WAIT_CALL };
+	struct dxk_names_op n = { .m = m, .names = &more.name, .nr = 1 };
+	struct dxk_post_op *p = puppet_poster(ps, m);
+	struct dxk_rqe *rqe;
+
+	puppet_add(ps, p, m->id, 0, attrs | PXR_WAIT | PXR_NAMED);
+	rqe = list_first_entry(&p->rqes, struct dxk_rqe, link);
+	KUNIT_ASSERT_EQ(ps->test, dxk_more_make(m, rqe, &more), 0);
+	puppet_posts(ps, p);
+	KUNIT_ASSERT_EQ(ps->test, p->err, 0);
+	puppet_do(ps, &n.op, dxk_wake_names_run);
+	EXPECT_IS(n.found, 1);
+	return rqe;
+}
+
+/* So many, of which so many find room. */
+static void ripen(struct puppets *ps, struct dxk_member *m, u32 attrs, u32 nr, u32 ready)
+{
+	u32 before = ps->e->nr[DXK_AT_READY];
+
+	while (nr--)
+		ripens(ps, m, attrs);
+	EXPECT_IS(ps->e->nr[DXK_AT_READY] - before, ready);
+}
+
+static void none_is_left(struct puppets *ps, struct dxk_member *worker)
+{
+	u32 lane;
+
+	all_executed(ps, worker);
+	EXPECT_IS(dxk_live(ps->e), 0);
+	for (lane = 0; lane < DXK_LANES; lane++)
+		EXPECT_IS(ps->e->ready.asleep[lane] + ps->e->ready.ripe_shares[lane], 0);
+	dxk_names_unstart(ps->e);
+}
+
+/* What was posted waiting becomes Ready as far as its user's share goes, and holds up nobody. */
+static void share_ripe(struct kunit *test)
+{
+	struct puppets *ps = start_waits(test, 50, false);
+	struct dxk_member *a = stranger(ps, 1), *b = stranger(ps, 2);
+	struct dxk_member *worker = puppet_worker(ps);
+	struct dxk_post_op *late;
+
+	ripen(ps, a, 0, 10, 6);
+	EXPECT_IS(greedy(ps, a, 0, -EAGAIN, PXR_POOL_FULL), 0);
+	ripen(ps, b, 0, 4, 3);
+	EXPECT_IS(greedy(ps, ps->main, 0, -EAGAIN, PXR_POOL_FULL), 3);
+	late = puppet_post_nr(ps, ps->main, 1, 9, WAIT);
+	EXPECT(ASLEEP(late));
+	/* they come first, and have their shares */
+	puppet_work(ps, worker);
+	EXPECT(!ASLEEP(late));
+	EXPECT_IS(ps->e->shares.of[a->share].ready, 5);
+	/* where both might, who sleeps comes after who is ripe */
+	while (ps->e->shares.of[b->share].ready) {
+		puppet_end(ps, worker, 0, 0);
+		puppet_work(ps, worker);
+		if (ps->e->nr[DXK_AT_READY] < 12)
+			continue;
+		late = puppet_post_nr(ps, ps->main, 1, 9, WAIT);
+		EXPECT(ASLEEP(late));
+	}
+	puppet_end(ps, worker, 0, 0);
+	none_is_left(ps, worker);
+}
+
+/* A full lane holds up no other lane of the user, nor a user with all of its share others. */
+static void share_ripe_lanes(struct kunit *test)
+{
+	struct puppets *ps = start_waits(test, 50, true);
+	struct dxk_member *a = stranger(ps, 1), *b = stranger(ps, 2);
+	struct dxk_member *worker = puppet_worker(ps);
+
+	ripen(ps, a, PXR_LANE1, 5, 3);
+	ripen(ps, a, 0, 5, 3);
+	ripen(ps, b, PXR_LANE1, 1, 0);
+	ripen(ps, b, 0, 1, 1);
+	puppet_taken(ps, puppet_post_nr(ps, ps->main, 4, 9, 0), 4);
+	/* both a and b wait for room in lane 1, and only b has room in its share */
+	EXPECT_IS(puppet_work(ps, worker)->lane, 1);
+	EXPECT_IS(ps->e->shares.of[a->share].ready, 5);
+	EXPECT_IS(ps->e->shares.of[b->share].ready, 2);
+	EXPECT_IS(ps->e->ready.lanes.used[1], 3);
+	puppet_end(ps, worker, 0, 0);
+	none_is_left(ps, worker);
+}
+
+/* The longest ripe one comes first, of whatever user and lane. */
+static void share_ripe_in_order(struct kunit *test)
+{
+	static const u32 lanes[] = { 0, PXR_LANE2, PXR_LANE0, PXR_LANE1, PXR_LANE0, 0 };
+	struct puppets *ps = start_waits(test, 50, false);
+	struct dxk_member *m[] = { stranger(ps, 2), stranger(ps, 1), ps->main };
+	struct dxk_member *worker = puppet_worker(ps);
+	struct dxk_rqe *rqe[ARRAY_SIZE(lanes)];
+	u32 i;
+
+	EXPECT_IS(greedy(ps, ps->main, 0, -EAGAIN, PXR_POOL_FULL), 12);
+	for (i = 0; i < ARRAY_SIZE(lanes); i++) {
+		rqe[i] = ripens(ps, m[i % ARRAY_SIZE(m)], lanes[i]);
+		EXPECT_IS(rqe[i]->state, DXK_WAITING);
+	}
+	/* of each user one, as so long as the pool is full no share has more */
+	for (i = 0; i < 3; i++) {
+		puppet_work(ps, worker);
+		puppet_end(ps, worker, 0, 0);
+		EXPECT_IS(rqe[i]->state, DXK_READY);
+		EXPECT_IS(ps->e->nr[DXK_AT_READY], 12);
+	}
+	puppet_work(ps, worker);
+	EXPECT_IS(rqe[3]->state, DXK_WAITING);
+	EXPECT_IS(rqe[4]->state, DXK_WAITING);
+	EXPECT_IS(rqe[5]->state, DXK_READY);
+	puppet_end(ps, worker, 0, 0);
+	none_is_left(ps, worker);
+}
+
+/* The number of entries of a tenant */
+static void share_ripe_tenant(struct kunit *test)
+{
+	struct puppets *ps = start_waits(test, 100, false);
+	struct dxk_member *a = puppet_client(ps), *worker = puppet_worker(ps);
+
+	a->share = dxk_share_open_space(ps->e, 0, 2);
+	ripen(ps, a, 0, 4, 2);
+	EXPECT_IS(greedy(ps, a, 0, -EAGAIN, PXR_POOL_FULL), 0);
+	EXPECT_IS(greedy(ps, ps->main, 0, -EAGAIN, PXR_POOL_FULL), 10);
+	puppet_work(ps, worker);
+	EXPECT_IS(ps->e->shares.of[a->share].ready, 2);
+	EXPECT_IS(ps->e->shares.of[a->share].waiting, 1);
+	puppet_end(ps, worker, 0, 0);
+	none_is_left(ps, worker);
+	a->share = 0;
+}
+
+/* The policy may change meanwhile. A hold lets in what it can afford, and nobody comes before. */
+static void share_ripe_enforced(struct kunit *test)
+{
+	struct puppets *ps = start_waits(test, 50, false);
+	struct dxk_member *a = stranger(ps, 1), *worker = puppet_worker(ps);
+	u32 nr = 6 + 2 * DXK_HOLD_BUDGET;
+	struct dxk_policy p;
+
+	ripen(ps, a, 0, nr, 6);
+	ripens(ps, a, PXR_LANE1);
+	ps->e->swept = true;
+	p = ps->e->policy;
+	p.user_share = 100;
+	p.ready_entries = 2 * nr;
+	dxk_enforce(ps->e, &p);
+	EXPECT(ps->e->owing);
+	EXPECT(ps->e->nr[DXK_AT_READY] > 6);
+	EXPECT(ps->e->nr[DXK_AT_READY] <= 6 + DXK_HOLD_BUDGET);
+	EXPECT_IS(greedy(ps, a, 0, -EAGAIN, PXR_REJOIN_FULL), 0);
+	puppet_taken(ps, puppet_post_nr(ps, a, 1, 1, PXR_LANE2), 1);
+	puppet_taken(ps, puppet_post_nr(ps, ps->main, 1, 9, 0), 1);
+	while (ps->e->owing)
+		dxk_sweep(ps->e, true);
+	EXPECT_IS(ps->e->nr[DXK_AT_READY], nr + 3);
+	dxk_sweep_end(ps->e);
+	none_is_left(ps, worker);
+}
+
+/* --- who has a share ---------------------------------------------------------------- */
+
 /* A share keeps its user while there is something of it. */
 static void share_of_whom(struct kunit *test)
 {
@@ -439,6 +627,11 @@ static struct kunit_case share_cases[] = {
 	KUNIT_CASE(share_promised),
 	KUNIT_CASE(share_enforced),
 	KUNIT_CASE(share_stopped),
+	KUNIT_CASE(share_ripe),
+	KUNIT_CASE(share_ripe_lanes),
+	KUNIT_CASE(share_ripe_in_order),
+	KUNIT_CASE(share_ripe_tenant),
+	KUNIT_CASE(share_ripe_enforced),
 	KUNIT_CASE(share_of_whom),
 	KUNIT_CASE(share_held_back),
 	KUNIT_CASE(share_new),
