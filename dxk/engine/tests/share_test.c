@@ -435,7 +435,7 @@ static void share_ripe_enforced(struct kunit *test)
 	ripens(ps, a, PXR_LANE1);
 	ps->e->swept = true;
 	p = ps->e->policy;
-	p.user_share = 100;
+	p.user_share = 99;
 	p.ready_entries = 2 * nr;
 	dxk_enforce(ps->e, &p);
 	EXPECT(ps->e->owing);
