@@ -81,7 +81,7 @@ static bool dxk_holder_is_doubted(struct dxk_tour *w, const struct dxk_key *key)
 
 /* Are so many doubted that the others are too few? */
 static bool dxk_need_is_doubted(struct dxk_tour *w, const struct dxk_owner *owner,
-				struct dxk_need need)
+				struct dxk_lack need)
 {
 	u32 enough = need.coming - need.want + 1, nr = 0, looks = 2 * DXK_CIRCLE_LOOKS;
 	const struct dxk_member *m;
@@ -118,7 +118,7 @@ static bool dxk_member_waits_on(struct dxk_tour *w, const struct dxk_member *m)
 		return dxk_holder_is_doubted(w, m->asks->key);
 	owner = dxk_owner_find(&w->e->owners, m->space, m->awaits);
 	return owner && dxk_need_is_doubted(w, owner,
-					    dxk_need_results(m, owner, m->min, m->own));
+					    dxk_lack_results(m, owner, m->min, m->own));
 }
 
 static bool dxk_request_waits_on(struct dxk_tour *w, const struct dxk_more *more)
@@ -129,7 +129,7 @@ static bool dxk_request_waits_on(struct dxk_tour *w, const struct dxk_more *more
 	if (dxk_is_held(more))
 		return dxk_holder_is_doubted(w, more->key);
 	owner = dxk_owner_find(&w->e->owners, rqe->owner->space, more->wait.owner);
-	return owner && dxk_need_is_doubted(w, owner, dxk_need_wait(rqe, owner));
+	return owner && dxk_need_is_doubted(w, owner, dxk_lack_wait(rqe, owner));
 }
 
 /* Does a request wait, and for nothing but others? */

@@ -45,7 +45,7 @@ struct dxk_search {
 };
 
 static bool dxk_owner_is_dead(struct dxk_search *s, struct dxk_owner *owner,
-			      struct dxk_need need);
+			      struct dxk_lack need);
 
 /**
  * dxk_plain_ones - how many requests without a struct dxk_more does a worker execute of an owner?
@@ -71,7 +71,7 @@ u32 dxk_plain_ones(struct dxk_engine *e, const struct dxk_member *m,
 }
 
 /**
- * dxk_need_results - the need of a wait for results, or for all that can come if these are fewer
+ * dxk_lack_results - the need of a wait for results, or for all that can come if these are fewer
  * @m: the worker that waits, or NULL: a request waits for one
  * @owner: the owner of the results
  * @nr: how many
@@ -79,24 +79,24 @@ u32 dxk_plain_ones(struct dxk_engine *e, const struct dxk_member *m,
  *
  * Results that are being copied out may come back.
  */
-struct dxk_need dxk_need_results(const struct dxk_member *m, const struct dxk_owner *owner,
+struct dxk_lack dxk_lack_results(const struct dxk_member *m, const struct dxk_owner *owner,
 				 u32 nr, u32 own)
 {
 	u32 coming = dxk_owner_coming(owner) - own, done = owner->nr[DXK_AT_REJOIN];
 
-	return (struct dxk_need) {
+	return (struct dxk_lack) {
 		.m = m, .coming = coming, .want = nr > done ? min(nr - done, coming) : 0,
 	};
 }
 
-/** dxk_need_wait - the need of a request that waits for an owner */
-struct dxk_need dxk_need_wait(const struct dxk_rqe *rqe, const struct dxk_owner *owner)
+/** dxk_lack_wait - the need of a request that waits for an owner */
+struct dxk_lack dxk_lack_wait(const struct dxk_rqe *rqe, const struct dxk_owner *owner)
 {
 	u32 coming = dxk_owner_coming(owner);
 
 	if (rqe->more->wait.wait & DXK_WAIT_RESULT)
-		return dxk_need_results(NULL, owner, 1, 0);
-	return (struct dxk_need) { .coming = coming, .want = coming };
+		return dxk_lack_results(NULL, owner, 1, 0);
+	return (struct dxk_lack) { .coming = coming, .want = coming };
 }
 
 static bool dxk_holder_is_dead(struct dxk_search *s, struct dxk_key *key);
@@ -150,7 +150,7 @@ static bool dxk_member_is_dead(struct dxk_search *s, struct dxk_member *m)
 	} else if (m->stuck == DXK_STUCK_OWNER && (s->timed || !m->timed)) {
 		owner = dxk_owner_find(&s->e->owners, m->space, m->awaits);
 		dead = owner && dxk_owner_is_dead(s, owner,
-						  dxk_need_results(m, owner, m->min, m->own));
+						  dxk_lack_results(m, owner, m->min, m->own));
 	}
 	m->seen = false;
 	return dead;
@@ -200,7 +200,7 @@ static bool dxk_request_is_dead(struct dxk_search *s, struct dxk_more *more)
 	if (!owner)
 		return false;
 	more->seen = true;
-	dead = dxk_owner_is_dead(s, owner, dxk_need_wait(rqe, owner));
+	dead = dxk_owner_is_dead(s, owner, dxk_lack_wait(rqe, owner));
 	more->seen = false;
 	return dead;
 }
@@ -221,7 +221,7 @@ static bool dxk_holder_is_dead(struct dxk_search *s, struct dxk_key *key)
 }
 
 static bool dxk_owner_is_dead(struct dxk_search *s, struct dxk_owner *owner,
-			      struct dxk_need need)
+			      struct dxk_lack need)
 {
 	/* So many that do not go on leave too few. Ready requests go on. */
 	u32 enough = need.coming - need.want + 1, nr = owner == s->home;
@@ -299,7 +299,7 @@ bool dxk_rejoin_is_dead(struct dxk_engine *e, struct dxk_owner *owner,
 			const struct dxk_rejoin_op *r)
 {
 	struct dxk_search s = { .e = e, .m = r->m, .steps = DXK_CYCLE_STEPS };
-	struct dxk_need need = dxk_need_results(r->m, owner, dxk_rejoin_min(e, r), r->self_held);
+	struct dxk_lack need = dxk_lack_results(r->m, owner, dxk_rejoin_min(e, r), r->self_held);
 
 	return dxk_search_is_over(&s, dxk_owner_is_dead(&s, owner, need));
 }
@@ -323,7 +323,7 @@ struct dxk_more *dxk_rejoin_nests(struct dxk_engine *e, struct dxk_owner *owner,
 	struct dxk_more *more;
 
 	if (!dxk_owner_is_dead(&s, owner,
-			       dxk_need_results(r->m, owner, dxk_rejoin_min(e, r), r->self_held)))
+			       dxk_lack_results(r->m, owner, dxk_rejoin_min(e, r), r->self_held)))
 		return NULL;
 	more = s.nest;
 	if (!more || more->rqe->kind != r->m->kind || more->reentry == DXK_REENTRY_NONE ||
@@ -350,7 +350,7 @@ bool dxk_wait_is_dead(struct dxk_engine *e, const struct dxk_rqe *rqe,
 	struct dxk_search s = {
 		.e = e, .rqe = rqe, .home = home, .steps = e->waits.searches,
 	};
-	bool dead = dxk_owner_is_dead(&s, owner, dxk_need_wait(rqe, owner));
+	bool dead = dxk_owner_is_dead(&s, owner, dxk_lack_wait(rqe, owner));
 
 	e->waits.searches = s.steps;
 	return dxk_search_is_over(&s, dead);

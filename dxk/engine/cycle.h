@@ -44,9 +44,9 @@ struct dxk_wakes;
 #define DXK_CYCLE_DEPTH	32
 
 /**
- * struct dxk_need - what a wait for an owner needs
+ * struct dxk_lack - what a wait for an owner still lacks
  */
-struct dxk_need {
+struct dxk_lack {
 	/** @m: the member whose own requests it does not wait for, or NULL */
 	const struct dxk_member *m;
 	/** @coming: how many of the others are still to end */
@@ -55,9 +55,9 @@ struct dxk_need {
 	u32 want;
 };
 
-struct dxk_need dxk_need_results(const struct dxk_member *m, const struct dxk_owner *owner,
+struct dxk_lack dxk_lack_results(const struct dxk_member *m, const struct dxk_owner *owner,
 				 u32 nr, u32 own);
-struct dxk_need dxk_need_wait(const struct dxk_rqe *rqe, const struct dxk_owner *owner);
+struct dxk_lack dxk_lack_wait(const struct dxk_rqe *rqe, const struct dxk_owner *owner);
 u32 dxk_plain_ones(struct dxk_engine *e, const struct dxk_member *m,
 		   const struct dxk_owner *owner, u32 *looks);
 
