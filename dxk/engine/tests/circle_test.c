@@ -694,14 +694,12 @@ static u32 bucket_of(struct puppets *ps, u64 cookie)
 	       (32 - ps->e->owners.bits);
 }
 
-/* The first cookie whose bucket is behind another one's. */
-static u64 behind(struct puppets *ps, u64 cookie)
+/* The first cookie from there on that is of the bucket. */
+static u64 in_bucket(struct puppets *ps, u32 bucket, u64 cookie)
 {
-	u64 next = cookie + 1;
-
-	while (bucket_of(ps, next) <= bucket_of(ps, cookie))
-		next++;
-	return next;
+	while (bucket_of(ps, cookie) != bucket)
+		cookie++;
+	return cookie;
 }
 
 static struct dxk_rqe *joins(struct puppets *ps, u64 owner, u64 other)
@@ -726,10 +724,8 @@ static void circle_hidden(struct kunit *test)
 	u64 owner[3];
 	u32 i;
 
-	for (owner[0] = 1000; bucket_of(ps, owner[0]) > 4; owner[0]++)
-		;
-	for (i = 1; i < 3; i++)
-		owner[i] = behind(ps, owner[i - 1]);
+	for (i = 0; i < 3; i++)
+		owner[i] = in_bucket(ps, i + 1, 1000);
 	puppet_post(ps, 2, 0, 0);
 	puppet_work(ps, keyed_worker(ps, 0));
 	puppet_post(ps, 3, 0, 0);
@@ -752,14 +748,6 @@ static void circle_hidden(struct kunit *test)
 	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
 	keyed_drain(ps, keyed_worker(ps, 0));
 	keyed_end(ps);
-}
-
-/* The first cookie from there on that is of the bucket. */
-static u64 in_bucket(struct puppets *ps, u32 bucket, u64 cookie)
-{
-	while (bucket_of(ps, cookie) != bucket)
-		cookie++;
-	return cookie;
 }
 
 /* Y-1: nor does it hide from it who stands behind: the last round finds the circle */
