@@ -195,14 +195,14 @@ static void inbox_late_once(struct kunit *test)
 	u32 i;
 
 	ps->e->direct = false;
-	for (i = 0; i < SOME; i++) {
+	for (i = 0; i < 100; i++) {
 		struct dxk_rejoin_op *r = puppet_poller(ps, ps->main, 8, 1, 0);
 
 		EXPECT(dxk_publish(ps->e, &r->op, dxk_rejoin_run));
 		EXPECT_IS(r->answer, RJR_NONE_EXIST);
 	}
 	ps->e->direct = true;
-	EXPECT(os_now() - begun < NSEC_PER_SEC);
+	EXPECT(os_now() - begun < 5 * NSEC_PER_SEC);
 }
 
 static struct kunit_case inbox_cases[] = {
