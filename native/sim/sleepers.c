@@ -98,6 +98,12 @@ static void check_any(const struct actor *a, bool excused)
 			 a->m.id, results, live);
 }
 
+/* Is a hold for one operation alone? Those that are published share one, whoever runs them. */
+static bool has_own_hold(void)
+{
+	return model.e->policy.dispatch == DXK_DISPATCH_DIRECT;
+}
+
 static void check_any_answer(const struct actor *a)
 {
 	const struct dxk_rejoin_op *r = a->rejoin;
@@ -112,7 +118,7 @@ static void check_any_answer(const struct actor *a)
 		return;
 	if (r->answer == RJR_RETURNED && (!r->nr || r->nr > r->max))
 		sim_fail("%u: %u results", a->m.id, r->nr);
-	if (sim_self != a->task)
+	if (sim_self != a->task || !has_own_hold())
 		return;
 	if (r->answer == RJR_NONE_EXIST && live)
 		sim_fail("%u: none of any owner exist, but %u do", a->m.id, live);
@@ -148,8 +154,7 @@ static void check_answer(const struct actor *a)
 	const struct dxk_rejoin_op *r = a->rejoin;
 	const struct model_owner *o = model_owner_of(a->m.space, r->cookie);
 	/* Has nothing but this happened to the owner in this hold? */
-	bool quiet = sim_self != house.control[DXK_DISPATCHER].task &&
-		     (!o || o->hold != model.holds);
+	bool quiet = has_own_hold() && (!o || o->hold != model.holds);
 	u32 results = results_of(r);
 
 	if (r->helper.called || r->answer == RJR_HELP)
