@@ -92,7 +92,6 @@ void dxk_enforce_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *
 		p->policy = NULL;
 		p->line = dxk_any_closed(e) ? 0 : DXK_LINES;
 		p->left = U32_MAX;
-		p->first = NULL;
 		e->waits.shut = false;
 	}
 	while ((rqe = dxk_first_closed(e)) && dxk_afford(wakes, 1))

@@ -20,8 +20,8 @@ struct dxk_enforce_op {
 	/** @left: how many of @line, at most, are still to be looked at */
 	u32 left;
 	/**
-	 * @first: the first request of @line that was looked at and stays, or NULL. It may have
-	 * gone, so it is only compared
+	 * @first: the first request of @line that was looked at and stays, or NULL, as initially.
+	 * It may have gone, so it is only compared
 	 */
 	const struct dxk_rqe *first;
 	/** @ended: requests that it has ended and nobody collects; the caller frees them */
