@@ -354,7 +354,7 @@ static bool dxk_inbox_await(struct dxk_engine *e, const struct dxk_op *op)
 	waited = os_now() - begun;
 	/* The caller itself may have got no CPU time for long. */
 	if (waited > DXK_LATE_SHORT)
-		WRITE_ONCE(e->late, late + DXK_LATE_TIMES * min_t(u64, waited, NSEC_PER_SEC / 10));
+		WRITE_ONCE(e->late, late + DXK_LATE_TIMES * min_t(u64, waited, OS_PATIENCE));
 	return ran;
 }
 

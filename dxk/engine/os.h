@@ -40,6 +40,9 @@ static inline void os_wake(struct task_struct *task);
 
 int os_doze(const bool *done, const struct llist_head *events, u64 deadline);
 
+/* How long os_await() sleeps, in ns. */
+#define OS_PATIENCE	(NSEC_PER_SEC / 10)
+
 /**
  * os_await - sleep until a short operation is done; no signal ends the sleep
  * @done: set, with a release, by the task that then wakes the caller

@@ -68,12 +68,9 @@ int os_doze(const bool *done, const struct llist_head *events, u64 deadline)
 	return smp_load_acquire(done) ? 0 : err;
 }
 
-/* How long thread 700 may take. */
-#define OS_PATIENCE	(HZ / 10)
-
 bool os_await(const bool *done)
 {
-	long left = OS_PATIENCE;
+	long left = nsecs_to_jiffies(OS_PATIENCE);
 
 	for (;;) {
 		set_current_state(current->flags & PF_KTHREAD ?

@@ -87,7 +87,7 @@ int os_doze(const bool *done, const struct llist_head *events, u64 deadline)
 
 bool os_await(const bool *done)
 {
-	return !os_doze(done, NULL, os_now() + NSEC_PER_SEC / 10);
+	return !os_doze(done, NULL, os_now() + OS_PATIENCE);
 }
 
 void os_member_get(struct dxk_member *m)
